@@ -158,6 +158,7 @@ def test_a_disk_that_only_the_tasks_see_is_reported(tmp_path: Path) -> None:
 # -- keys
 
 
+@pytest.mark.skipif(not size(0, 1), reason="half a minute: in the nightly size")
 @pytest.mark.usefixtures("in_frames")
 def test_keys_and_partitions_are_checked_in_frames_as_in_tables(spark: SparkSession) -> None:
     from tidelog.pipeline.bulk.rows import Bulk

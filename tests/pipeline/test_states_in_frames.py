@@ -202,6 +202,7 @@ def test_other_placements_and_numbers_of_partitions_go_on(
             assert runs.state.commit == (number if share == 0 else 0)
 
 
+@pytest.mark.skipif(not size(0, 1), reason="half a minute: in the nightly size")
 def test_far_more_partitions_recompute_what_tasks_keep(runs: Runs) -> None:
     runs.run(CHAIN, {99}, "tasks", 1)
     outcome = runs.run(CHAIN | {(3, 1)}, {99}, "tasks", 5)
@@ -209,6 +210,7 @@ def test_far_more_partitions_recompute_what_tasks_keep(runs: Runs) -> None:
     assert "  Reach is recomputed: its state has 1 partitions, and Spark now uses 5" in str(outcome)
 
 
+@pytest.mark.skipif(not size(0, 1), reason="half a minute: in the nightly size")
 def test_a_placement_without_the_same_seeds_recomputes_what_they_are_of(
     runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,6 +223,7 @@ def test_a_placement_without_the_same_seeds_recomputes_what_they_are_of(
     assert (outcome.reworked, list(outcome.partly)) == ("", ["Reach"])
 
 
+@pytest.mark.skipif(not size(0, 1), reason="half a minute: in the nightly size")
 def test_the_driver_and_dataframes_recompute_each_others_results(runs: Runs) -> None:
     edges = set(CHAIN)
     for number, placement in enumerate(["driver", "tasks", "driver", "driver", "shuffled"][: size(3, 5)]):
